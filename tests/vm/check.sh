@@ -44,21 +44,20 @@ run_guest()
 # run_setup SETUP PROGRAMS
 run_setup()
 {
-	local setup=$1 programs=$2 label=${1%% *} append='' name=${1// /-} status=0 p f s
+	local setup=$1 programs=$2 label=${1%% *} append='' name=${1// /-} status attempt p f s
 
 	[[ $setup == "$label" ]] || append=${setup#* }
 	output=$out/vm/$name.out
 	[[ $label != test-kernel ]] || label=$own_kernel
-	run_guest || status=$?
-	# Seen about once in fifty guests: the emulator runs a stale translation of code that the kernel
-	# is just patching, and the kernel finds its own breakpoint unexpected, or waits for ever. Twice
-	# is no accident.
-	if [[ $status -eq 125 ]]; then
-		cp "$out/vm/$name.log" "$out/vm/$name.first.log"
-		echo "$setup: the guest ended early (kernel log $out/vm/$name.first.log); it runs again"
+	# Now and then the emulator runs a stale translation of code that the kernel is just patching, and
+	# the kernel finds its own breakpoint unexpected, or waits for ever. Three times is no accident.
+	for attempt in 1 2 3; do
 		status=0
 		run_guest || status=$?
-	fi
+		[[ $status -eq 125 && $attempt -lt 3 ]] || break
+		cp "$out/vm/$name.log" "$out/vm/$name.$attempt.log"
+		echo "$setup: the guest ended early (kernel log $out/vm/$name.$attempt.log); it runs again"
+	done
 	sed -E -e '/^[0-9]+ passed, [0-9]+ failed, [0-9]+ skipped$/d' -e "s/^/$setup: /" "$output"
 	p=$(count PASS) f=$(count FAIL) s=$(count SKIP)
 	if [[ $status -ne 0 ]]; then
