@@ -5,14 +5,15 @@
 #
 # Every line of a guest is prefixed with its setup, and shown when the guest has ended. The last line is the sum of all; the exit status
 # is 1 if anything failed or a guest had no results. Full output and kernel logs: OUT/vm.
-# FOLIOSCOPE_VM_TIMEOUT: seconds for each guest (1200).
+# FOLIOSCOPE_VM_TIMEOUT: seconds for each guest (900).
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
 
 # setup (the kernel's label, then kernel arguments) : test programs. preempt=full repeats what counts
-# events; names, options and the like do not depend on it.
+# events; names, options and the like do not depend on it. views attaches while others read: there the
+# emulator hangs in 6.1's patching of function entries, and renderers do not depend on the kernel.
 SETUPS=(
-	'debian-6.1:*'
+	'debian-6.1:access grace hotplug names refcount run scope state table'
 	'debian-6.12:*'
 	'debian-6.12 preempt=full:access grace scope state'
 	'debian-6.12 lockdown=confidentiality:lockdown'
@@ -37,7 +38,7 @@ count()
 run_guest()
 {
 	"$VM_DIR/run.sh" --kernel "$label" --append "$append" --smp "$smp" --name "$name" \
-		--logs "$out/vm" --timeout "${FOLIOSCOPE_VM_TIMEOUT:-1200}" --out "$out" \
+		--logs "$out/vm" --timeout "${FOLIOSCOPE_VM_TIMEOUT:-900}" --out "$out" \
 		--add "$VM_DIR/guest-tests.sh:/vm/tests" -- /vm/tests "$programs" >"$output"
 }
 
